@@ -17,12 +17,11 @@ import os
 import random
 import shutil
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
@@ -75,7 +74,7 @@ def write_census(folder: Path, rows: int) -> None:
         return
     people.mkdir(parents=True)
     write_hierarchies(folder / "hierarchies")
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as cores:
+    with ThreadPoolExecutor(os.cpu_count()) as cores:
         list(cores.map(partial(write_file, people, rows), range(-(-rows // FILE_ROWS))))
 
 

@@ -154,7 +154,7 @@ class EncodedTable:
             hashes = [batch.column(HASH).to_numpy().copy() for batch in staged]
             if hashes:
                 keys, n = np.unique(np.concatenate(hashes).view(np.int64), return_counts=True)
-                yield from _tally_parts([Tally(keys[None], n)], rows, parts)
+                yield from _in_parts(Tally(keys[None], n), parts)
 
         def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [tally for batch in batches for tally in _read_key_counts(batch)]
@@ -334,10 +334,15 @@ def _tally_parts(tallies: Iterable[Tally], most: int, parts: int) -> Iterator[pa
     except TooManyKeysError:
         yield _key_counts(TOO_MANY, None)
         return
-    if total is not None and len(total):
-        part = total.part_of(parts)
-        for number in np.unique(part).tolist():
-            yield _key_counts(number, total.take(np.flatnonzero(part == number)))
+    if total is not None:
+        yield from _in_parts(total, parts)
+
+
+def _in_parts(tally: Tally, parts: int) -> Iterator[pa.RecordBatch]:
+    """A tally, cut by key into those of the parts that have some."""
+    part = tally.part_of(parts)
+    for number in np.unique(part).tolist():
+        yield _key_counts(number, tally.take(np.flatnonzero(part == number)))
 
 
 def _key_counts(part: int, tally: Tally | None) -> pa.RecordBatch:

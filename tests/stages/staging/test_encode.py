@@ -211,9 +211,8 @@ def test_rows_with_one_hash_are_different_if_their_codes_are(
     run: Run,
     table: DataFrame,
     wanted: int,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As the rows of a person are whose first row stands for its diseases."""
+    """A person's rows have one hash, and may have different sensitive values."""
 
     def alike(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in read_batches(batch.column(0) for batch in batches):
